@@ -69,5 +69,8 @@ def parse_changes(texts: Sequence[str]) -> dict[str, object]:
         if not equals or not name.isidentifier():
             raise UserError(f"found --set {text!r}, expected name=value, as in seed=1")
         as_written = not value or (name in TEXTS and value[0] not in "\"'")
-        changes[name] = value if as_written else read_value(value)
+        try:
+            changes[name] = value if as_written else read_value(value)
+        except UserError as error:
+            raise UserError(f"{name}: {error}") from None
     return changes

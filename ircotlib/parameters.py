@@ -3,6 +3,7 @@
 import difflib
 import inspect
 import json
+import re
 import shlex
 from textwrap import dedent
 from typing import Annotated, Literal
@@ -33,12 +34,16 @@ class Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         values = super().construct_mapping(node, deep)
         if len(values) < len(node.value):
-            raise yaml.YAMLError("found a name twice")
+            names = [key.value for key, _ in node.value]
+            raise yaml.YAMLError(f"found {max(names, key=names.count)!r} twice")
         return values
 
 
-# in YAML 1.1, which SafeLoader reads, 017 is 15, and 12:30 is 750
-Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
+# in YAML 1.1, which SafeLoader reads, 017 is 15, 12:30 is 750, and 1e-1 is a text
+INT, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+Loader.add_constructor(INT, lambda _, node: int(node.value))
+Loader.add_constructor(FLOAT, lambda _, node: float(node.value))
+Loader.add_implicit_resolver(FLOAT, re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+$"), None)
 
 
 def read_value(text: str) -> object:

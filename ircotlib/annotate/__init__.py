@@ -1,1 +1,1 @@
-"""Chains to judge by hand, and the form for it."""
+"""Chains to judge by hand, the form for it, and agreement."""

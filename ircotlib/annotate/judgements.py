@@ -1,4 +1,4 @@
-"""Judgements of sentences (IRCoT §5, Figure 7), a line per click."""
+"""Judgements of sentences (IRCoT §5, Figure 7), a line per click, and agreement."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
+from sklearn.metrics import cohen_kappa_score
 
 from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
@@ -81,3 +82,15 @@ def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> V
         for item in items
         for n, sentence in enumerate(item.sentences[: item.facts])
     }
+
+
+def agreement(a: Verdicts, b: Verdicts) -> tuple[float, int]:
+    """Cohen's kappa of two annotators on the sentences that both have judged, NaN if
+    they gave one verdict throughout; and the number of these sentences.
+    """
+    shared = [sentence for sentence in a if sentence in b]
+    ours = [a[sentence] for sentence in shared]
+    theirs = [b[sentence] for sentence in shared]
+    if len({*ours, *theirs}) < 2:
+        return float("nan"), len(shared)
+    return cohen_kappa_score(ours, theirs), len(shared)

@@ -204,7 +204,8 @@ class ServerModel:
         if not texts:
             raise ValueError(
                 f"{self.url}: found {reply.tokens} tokens and no whole text among them,"
-                f" only thoughts or a beginning; let {self.name} think less"
+                f" only thoughts or a beginning; let {self.name} think less, or set the"
+                " server's reasoning parser"
             )
         read = sum(reply.prompt_tokens for reply in replies)
         return Reply(texts, read, sum(reply.tokens for reply in replies), thinks)

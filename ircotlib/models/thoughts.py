@@ -17,19 +17,28 @@ _TAG = r"(?i:[\w:-]*(?:think|thought|reason|reflect|analy|scratch|monolog)[\w:-]
 _CHANNEL = r"(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>"
 OPENING = re.compile(
     rf"[<\[◁]\|?{_TAG}\|?[>\]▷]|{_CHANNEL}(?:\w+<\|message\|>)?|analysis(?=[A-Z])"
+    # of these, no end is read: they have no text
+    r"|<details[^>]*>|(?:\*\*|#+ |```)(?i:thinking(?: process)?)(?=[:*`\n])"
+    r"|<[\w|]+>thought\n|Here is my thought process:"
 )
 CLOSING = re.compile(
     rf"[<\[◁]\|?(?:/|(?i:end_)){_TAG}\|?[>\]▷]|{_CHANNEL}final<\|message\|>"
     "|assistantfinal"
 )
+# marks of turns, which some servers leave around a text
+_MARK = r"(?:<\|\w+\|>|</s>)"
+AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?<!\s)(?:\s*{_MARK})+\s*$")
 # where a message has its thoughts, beside the text; servers repeat them in several
-THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-# why a text ends, in the words of servers: it is whole, or a limit has cut it
-WHOLE = (None, "stop", "eos", "eos_token", "stop_sequence", "end_turn")
-LIMIT = ("length", "max_tokens")
-NO_TEXT = ("content_filter", "tool_calls", "function_call")  # also if asked again
-# why a provider behind a server wrote no text, in its own words
-NATIVE = re.compile("error|fail|abort|cancel|other|safety|recitation|function")
+THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+# why a text ends, in the words of servers and of the providers behind them: a limit has
+# cut it; there is none, also if it is asked for again; none has been written
+LIMIT = re.compile("length|max_.*tokens")
+NO_TEXT = re.compile(
+    "filter|safety|refus|prohib|block|sensit|spii|recitation|tool|function"
+)
+FAILED = re.compile(
+    "error|abort|cancel|time.?d?.?out|fail|interrupt|overload|insufficient|other"
+)
 
 
 class Failed(RuntimeError):
@@ -60,8 +69,8 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
     if OPENING.match(text.lstrip()):
         return without_marks(written), None
     if end == 0:
-        return "", text
-    return without_marks(written[:end]), text.lstrip()
+        return "", AROUND.sub("", text)
+    return without_marks(written[:end]), AROUND.sub("", text).lstrip()
 
 
 def without_marks(thoughts: str) -> str:
@@ -73,15 +82,14 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
     for a refusal or a call of a tool, and Failed if there is no text.
     """
     message = choice.get("message") or {}
-    reason = choice.get("finish_reason")
-    refusal = message.get("refusal")
-    if refusal or reason in NO_TEXT:
+    ends = f"{choice.get('finish_reason')} {choice.get('native_finish_reason')}".lower()
+    refusal = message.get("refusal") or message.get("tool_calls")
+    if refusal or NO_TEXT.search(ends):
         found = f"a refusal or a call of a tool, {refusal or choice!r}"
         raise ValueError(f"found {found}, expected a text")
-    failed = NATIVE.search(str(choice.get("native_finish_reason")).lower())
-    if choice.get("error") or failed or reason not in (*WHOLE, *LIMIT):
+    if choice.get("error") or message.get("error") or FAILED.search(ends):
         raise Failed(f"the server failed to write a text: {choice!r}")
-    limited = reason in LIMIT
+    limited = LIMIT.search(ends) is not None
     written, beside = read_message(message) if chat else (choice.get("text"), "")
     within, text = split_thoughts(written or "")
     thoughts = f"{beside}\n{within}".strip()
@@ -103,13 +111,23 @@ def read_message(message: Mapping) -> tuple[str | None, str]:
     """The text and the thoughts of a message, which are fields or, as Mistral's servers
     send them, parts of its content.
     """
-    thoughts = next(filter(None, map(message.get, THOUGHTS)), "")
+    thoughts = text_of(next(filter(None, map(message.get, THOUGHTS)), ""))
     content = message.get("content")
-    if isinstance(content, list):
-        thinking = [part["thinking"] for part in content if "thinking" in part]
-        thoughts += "".join(part["text"] for each in thinking for part in each)
-        content = "".join(part.get("text", "") for part in content)
-    return content, thoughts
+    if not isinstance(content, list):
+        return content, thoughts
+    parts = [part if isinstance(part, dict) else {"text": part} for part in content]
+    texts = [part for part in parts if "text" in part.get("type", "text")]
+    others = [part for part in parts if part not in texts]
+    return text_of(texts) or None, thoughts + text_of(others)
+
+
+def text_of(value: Any) -> str:
+    """The text of a field or a part of a message, or of several."""
+    if isinstance(value, list):
+        return "".join(map(text_of, value))
+    if isinstance(value, dict):
+        return text_of(value.get("text") or value.get("thinking"))
+    return value if isinstance(value, str) else ""
 
 
 def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:

@@ -11,6 +11,7 @@ from ircotlib.annotate import factuality
 from ircotlib.annotate.factuality import Item, count_errors, list_judged, read_items
 from ircotlib.annotate.judgements import (
     Judgement,
+    agreement,
     read_judgements,
     read_verdicts,
     write_judgement,
@@ -226,3 +227,19 @@ def test_the_page_shows_all_and_escapes_what_was_written(open_form):
     # retrieved, and gold
     assert page.count("directed Silent Lantern. &lt;b&gt;It") == 2
     assert "OneR" not in page and "IRCoT" not in page  # who wrote it is hidden
+
+
+KAPPAS = [  # verdicts of two annotators
+    # Viera and Garrett 2005, "Understanding interobserver agreement", Table 1: 0.57
+    ("t" * 20 + "f" * 80, "t" * 15 + "f" * 5 + "t" * 10 + "f" * 70, 0.5714),
+    ("ttff", "fftt", -1.0),
+    ("tttt", "tttt", float("nan")),  # one verdict throughout
+]
+
+
+@pytest.mark.parametrize(("first", "second", "kappa"), KAPPAS)
+def test_kappa_is_that_of_published_examples(first, second, kappa):
+    a = {("a", n): verdict for n, verdict in enumerate(first)}
+    b = {("a", n): verdict for n, verdict in enumerate(second)}
+    expected = pytest.approx((kappa, len(a)), abs=5e-5, nan_ok=True)
+    assert agreement(a, b) == expected

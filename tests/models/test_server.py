@@ -83,6 +83,7 @@ PASSES = {
     "an error of the choice": half(error={"code": 502}),
     "an unknown reason": half(finish_reason="abort"),
     "a provider's error": half(native_finish_reason="ERROR"),
+    "a provider's time": half(finish_reason="STOP", native_finish_reason="timeout"),
     "a stream of parts": said('data: {"choices": [{"text": "RE"}]}\n\ndata: {'),
 }
 
@@ -101,6 +102,7 @@ ONE = [  # the reply, how often it is asked for, and words of the error
     (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
     ({"choices": []}, 3, "in place of a text.*asked 3 times"),
     (half(finish_reason="content_filter"), 1, "found a refusal"),
+    (half(native_finish_reason="PROHIBITED_CONTENT"), 1, "found a refusal"),
     (completion("", finish_reason="tool_calls"), 1, "found a refusal.*tool_calls"),
     (half(finish_reason="length"), 1, "no whole text"),
     (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),

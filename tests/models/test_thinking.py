@@ -204,6 +204,10 @@ SPLIT = {  # the text of what is written; None: all of it
     f"{ANALYSIS}a": NOTHING,
     "<|channel|>ana": NOTHING,
     "analysisIt may be Ann.": NOTHING,
+    f"{ANALYSIS}a{FINAL}It is Ann.<|return|>": ANSWER,
+    '<details type="reasoning">a</details>It is Ann.': NOTHING,
+    "**Thinking:** a\n**Answer:** It is Ann.": NOTHING,
+    "**Thinking Machines** is a firm.": None,
 }
 
 
