@@ -16,7 +16,6 @@ failure is kept in the call cache.
 """
 
 import hashlib
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -32,7 +31,7 @@ from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import need
 from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
 from ircotlib.models.batches import Request, check, count_rows, read_reply, write_reply
-from ircotlib.models.thoughts import Failed, Written, count_of, read_body, read_choice
+from ircotlib.models.thoughts import Failed, Written, read_body, read_choice, tokens_of
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
@@ -329,11 +328,7 @@ class ServerModel:
                 texts.append(read_choice(choice, request, self.chat))
             except (Failed, ValueError) as fault:
                 faults.append(fault)
-        usage = body.get("usage")
-        read = count_of(usage, "prompt_tokens")
-        total = count_of(usage, "total_tokens")  # the other count may lack the thoughts
-        written = max(count_of(usage, "completion_tokens"), total - read)
-        hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage)) is not None
+        read, written, hidden = tokens_of(body.get("usage"))
         if not read or not written:
             read = self.count_tokens(str(request.prompt))
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)

@@ -161,6 +161,15 @@ def count_of(usage: Any, name: str) -> int:
     return count if isinstance(count, int) and 0 < count < 10**12 else 0
 
 
+def tokens_of(usage: Any) -> tuple[int, int, bool]:
+    """Tokens read and written, 0 if not said; and whether some are unseen thoughts."""
+    read = count_of(usage, "prompt_tokens")
+    total = count_of(usage, "total_tokens")  # the other count may lack the thoughts
+    written = max(count_of(usage, "completion_tokens"), total - read)
+    hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage))
+    return read, written, hidden is not None
+
+
 def read_body(written: str) -> dict:
     """The first JSON object of a reply, which some servers have "data:" around. Raises
     Failed if it is none with choices, or a stream of parts.
