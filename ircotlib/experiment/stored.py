@@ -193,7 +193,7 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
         id, collected = written["id"], written.pop("paragraphs")
         question = questions.get(id)
         if question is None or metric not in scores[id]:
-            found = f"{folder}: the data set lacks the question {id!r} or {metric!r}"
+            found = f"{folder}: the data lack question {id!r} or measure {metric!r}"
             raise DataError(f"{found}; {AGAIN}")
         score = scores[id][metric]
         rows.append(

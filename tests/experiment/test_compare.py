@@ -32,10 +32,12 @@ def test_tuning_takes_the_best_and_of_equals_the_smaller(p):
 
 
 def test_tuning_without_dev_questions_is_an_error(opened):
-    with pytest.raises(UserError, match="hotpotqa has no dev questions, which the 2 s"):
+    with pytest.raises(UserError, match="hotpotqa has no dev questions for the 2 s"):
         compare([replace(opened, dev=())], [S["OneR"]])
     bare = replace(opened, dev=[replace(question, gold=()) for question in opened.dev])
-    with pytest.raises(UserError, match="no dev questions with gold .* of OneR need"):
+    with pytest.raises(
+        UserError, match="no dev questions with gold .* of OneR: set dev"
+    ):
         compare([bare], [S["OneR QA"], S["OneR"]])
     assert not opened.runs.exists() and len(opened.calls) == 0  # before any run
 

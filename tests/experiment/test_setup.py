@@ -3,6 +3,7 @@ programs.
 """
 
 import json
+import os
 from unittest import mock
 
 import pytest
@@ -155,10 +156,11 @@ def write_own(folder, answer="Oslo", text="Ann lives in Oslo."):
     page = {"title": "Ann", "text": text, "is_supporting": True}
     row = {"id": "007", "question": "Where?", "answers": answer, "paragraphs": [page]}
     (folder / "questions.jsonl").write_text(json.dumps(row) + "\n")
+    os.utime(folder / "questions.jsonl", (0, 0))  # as of a copy
 
 
 def test_questions_that_are_edited_are_read_again(p, tmp_path):
-    """In the same kernel, and of the same size."""
+    """In the same kernel, of the same size, and with the same time of change."""
     folder = tmp_path / "raw[1] *"
     folder.mkdir()
     p = p.change(data_dir=str(folder), datasets=["own"], dev=0)
