@@ -222,6 +222,8 @@ class Engine:
             reply = self.served[kind].decode(stored, task.request)
             # only an object counts tokens: a list of paragraphs is not parsed twice
             counted = json.loads(stored) if stored.lstrip().startswith("{") else {}
+        except DataError:  # of a damaged corpus: no fault of the cache
+            raise
         except Exception as error:  # whatever a damaged reply does to its reader
             advice = ": delete the call cache, it is made again" * cached
             message = f"cannot read the reply {stored!r:.60}: {error!r}{advice}"

@@ -19,7 +19,7 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from ircotlib import program
-from ircotlib.data import Paragraph, Question, read_jsonl, write_jsonl
+from ircotlib.data import Paragraph, Question, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_corpus
@@ -31,6 +31,15 @@ from ircotlib.systems import RECALL
 
 PARTIAL = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
+
+
+class _Named(BaseModel, extra="allow"):
+    """Parameters that stand in every table."""
+
+    profile: str
+    model: str
+    style: str
+    reader: str
 
 
 class _About(BaseModel, extra="allow"):
@@ -45,7 +54,7 @@ class _About(BaseModel, extra="allow"):
     setting: dict[str, Any]
     metric: str
     counts: dict[str, dict[str, int]]
-    parameters: dict[str, Any]
+    parameters: _Named
 
 
 def write_run(
@@ -136,10 +145,16 @@ def read_about(folder: Path) -> dict:
 
 
 def read_scores(folder: Path) -> pd.DataFrame:
-    """A run's scores.csv; recall is NaN for a question without gold paragraphs."""
+    """A run's scores.csv; recall is NaN for a question without gold paragraphs. Raises
+    DataError.
+    """
     path = Path(folder) / "scores.csv"
     kinds = {"id": str, "kind": str}  # as they stand: 007 and NA are ids
-    table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
+    try:
+        table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
+        table.drop(columns=[*kinds]).astype(float)
+    except (ValueError, KeyError) as error:  # no table, or a score that is no number
+        raise DataError(f"{path}: {error}; {AGAIN}") from None
     return table.fillna(dict.fromkeys(kinds, ""))
 
 
@@ -211,6 +226,8 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
                 "right": None if pd.isna(score) else bool(score >= 1),
             }
         )
+    if len(rows) != len(scores):
+        raise DataError(f"{folder}: {len(rows)} predictions of {len(scores)}; {AGAIN}")
     return pd.DataFrame(rows)
 
 

@@ -209,13 +209,30 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed, copied):
     assert explorer.page.value.startswith(other)
 
 
-@pytest.mark.parametrize("times", [0, 0.5, 2])
+LACKS = "predictions.jsonl lacks or repeats lines"
+DAMAGED = [
+    ("predictions.jsonl", "", f": {LACKS}; run its notebook again"),
+    ("predictions.jsonl", '{"id": "q"}\n', f": {LACKS}; run its notebook again"),
+    ("scores.csv", "", "/scores.csv: .*; run its notebook again"),
+    ("scores.csv", "id,kind,f1\nq,,abc\n", "/scores.csv: .*; run its notebook again"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "says"), DAMAGED)
+def test_a_damaged_file_of_a_run_is_named(copied, displayed, name, text, says):
+    (copied / name).write_text(text)
+    with pytest.raises(DataError, match=f"^{copied}.*{says}"):
+        read_marked(copied)
+    box.explore_box([copied])
+    assert str(copied) in displayed[0].page.value
+
+
+@pytest.mark.parametrize("times", [0.5, 2])
 def test_predictions_that_lack_or_repeat_lines_are_named(copied, displayed, times):
     path = copied / "predictions.jsonl"
     lines = path.read_text().splitlines(keepends=True) * 2
     path.write_text("".join(lines[: int(times * len(lines) / 2)]))
-    says = "predictions.jsonl lacks or repeats lines; run its notebook again"
-    with pytest.raises(DataError, match=f"^{copied}: {says}"):
+    with pytest.raises(DataError, match=f"^{copied}: {LACKS}"):
         read_marked(copied)
     box.explore_box([copied])
     assert str(copied) in displayed[0].page.value
@@ -232,7 +249,7 @@ def test_without_runs_or_in_a_batch_run_there_is_a_line(
     assert capsys.readouterr().out == "(a form, in JupyterLab)\n"
 
 
-RUN_JSONS = {"empty": "{}", "a list": "[]", "half": '{"part": "test"'}
+RUN_JSONS = {"empty": "{}", "a list": "[]", "half": '{"part": "test"', "no model": ""}
 
 
 @pytest.mark.parametrize("text", RUN_JSONS.values(), ids=RUN_JSONS)
@@ -240,7 +257,7 @@ def test_a_run_json_of_another_version_is_left_out_with_a_line(
     ran, displayed, copied, tmp_path, text
 ):
     path = copied / "run.json"
-    path.write_text(text)
+    path.write_text(text or path.read_text().replace('"model"', '"renamed"'))
     folders = [copied, ran["OneR QA"]]
     with pytest.warns(UserWarning) as warned:
         box.explore_box(folders)
