@@ -19,7 +19,7 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from ircotlib import program
-from ircotlib.data import Paragraph, Question, write_jsonl
+from ircotlib.data import Paragraph, Question, read_jsonl, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_corpus
