@@ -61,13 +61,16 @@ def find_questions(dataset: Dataset, data_dir: str | Path) -> Path:
 
 
 def list_files(name: str, data_dir: Path) -> tuple:
-    """The files that a data set may be read from, each with its last change in ns."""
+    """The files that a data set may be read from, each with its last changes in ns: of
+    its content, and, as `cp -p` leaves that as it was, of anything.
+    """
     dataset = find_dataset(name)
     folders = {data_dir, data_dir / name}
     if dataset.full_corpus:
         folders.add(data_dir / dataset.full_corpus.name)
     paths = sorted(path for folder in folders for path in folder.glob("*"))
-    return tuple((path, path.stat().st_mtime_ns) for path in paths if path.is_file())
+    found = [(path, path.stat()) for path in paths if path.is_file()]
+    return tuple((path, stat.st_mtime_ns, stat.st_ctime_ns) for path, stat in found)
 
 
 def _check_questions(
