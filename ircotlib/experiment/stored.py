@@ -23,7 +23,7 @@ from ircotlib.data import Paragraph, Question, read_jsonl, write_jsonl
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_corpus
-from ircotlib.files import DATA, locked, write_table
+from ircotlib.files import DATA, locked, write_table, writing
 from ircotlib.parameters import Parameters, grid_names, read_parameters
 from ircotlib.program import Outcome, Step
 from ircotlib.retrieval.corpus import Corpus
@@ -65,10 +65,12 @@ def write_run(
     partial = Path(f"{experiment}{PARTIAL}")
     with locked(Path(f"{experiment}.lock")):
         shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
-        write_jsonl(partial / "predictions.jsonl", predictions)
+        with writing(partial / "predictions.jsonl") as new:  # a full disk names it
+            write_jsonl(new, predictions)
         write_table(partial / "scores.csv", scores)
         text = json.dumps(about, indent=1) + "\n"
-        (partial / "run.json").write_text(text, encoding="utf-8")
+        with writing(partial / "run.json") as new:
+            new.write_text(text, encoding="utf-8")
         folder.parent.mkdir(parents=True, exist_ok=True)
         remove_run(folder)
         partial.rename(folder)

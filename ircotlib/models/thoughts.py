@@ -18,7 +18,8 @@ _CHANNEL = r"(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>"
 OPENING = re.compile(
     rf"[<\[◁]\|?{_TAG}\|?[>\]▷]|{_CHANNEL}(?:\w+<\|message\|>)?|analysis(?=[A-Z])"
     # of these, no end is read: they have no text
-    r"|<details[^>]*>|(?:\*\*|#+ |```)(?i:thinking(?: process)?)(?=[:*`\n])"
+    r"|<details[^<]*(?:<summary[^<]*)?(?i:think|thought|reason)|<\|inner_prefix\|>"
+    r"|(?:\*\*|#+ |```)(?i:thinking(?: process)?)(?=[:*`\n])"
     r"|<[\w|]+>thought\n|Here is my thought process:"
 )
 CLOSING = re.compile(
@@ -26,7 +27,7 @@ CLOSING = re.compile(
     "|assistantfinal"
 )
 # marks of turns, which some servers leave around a text
-_MARK = r"(?:<\|\w+\|>|</s>)"
+_MARK = r"(?:<\|\w+\|>|</?s>|<end_of_turn>)"
 AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?<!\s)(?:\s*{_MARK})+\s*$")
 # where a message has its thoughts, beside the text; servers repeat them in several
 THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")

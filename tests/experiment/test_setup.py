@@ -180,5 +180,9 @@ def test_questions_that_are_edited_are_read_again(p, tmp_path):
     assert opened()[0].answers == ("Rome",)
     write_own(folder, answer="Rome", text="Ann lives in Rome.")
     assert opened()[1] == "Ann lives in Rome."
+    before = (folder / "questions.jsonl").stat()
+    write_own(folder, answer="Lund", text="Ann lives in Rome.")
+    os.utime(folder / "questions.jsonl", ns=(0, before.st_mtime_ns))  # as `cp -p`
+    assert opened()[0].answers == ("Lund",)
     (folder / "corpus.jsonl").write_text('{"title": "Bo", "text": "Bo is old."}')
     assert len(opened()[2].corpus) == 2

@@ -208,6 +208,8 @@ SPLIT = {  # the text of what is written; None: all of it
     '<details type="reasoning">a</details>It is Ann.': NOTHING,
     "**Thinking:** a\n**Answer:** It is Ann.": NOTHING,
     "**Thinking Machines** is a firm.": None,
+    "<details>a</details>It is Ann.": None,
+    "<s> It is Ann.</s>": ANSWER,
 }
 
 
