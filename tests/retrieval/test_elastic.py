@@ -168,11 +168,13 @@ def test_a_key_comes_from_the_environment(tmp_path, httpserver, monkeypatch):
 def test_a_server_that_cannot_be_reached_is_one_line(tmp_path, monkeypatch, open_both):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", "dont-tell-4711")
     corpus = write_in(tmp_path, titled("Paris"))
-    with pytest.raises(Unavailable, match=f"^{HERE}: .*refused.* to embedded") as error:
+    with pytest.raises(
+        Unavailable, match=f"^{HERE}: .*refused.* the client needs a server"
+    ) as error:
         Elasticsearch(corpus, tmp_path / "index", HERE)
     assert "\n" not in str(error.value) and "dont-tell" not in str(error.value)
     # one that dies while it answers
     _, server = open_both(titled("Rome"))
     server._client = elasticsearch.Elasticsearch(HERE, max_retries=0)
-    with pytest.raises(Unavailable, match="Connection error; .* to embedded"):
+    with pytest.raises(Unavailable, match="Connection error; .* needs a server"):
         ask(server, [Retrieve("Rome", 5)])
