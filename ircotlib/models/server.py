@@ -202,11 +202,9 @@ class ServerModel:
         reply = replies[-1] if thinks else first
         texts = [text for text in reply.texts if self._is_whole(text, request)]
         if not texts:
-            found = (
-                f"{self.url}: found {reply.tokens} tokens and no whole text among them"
-            )
+            of = f"{self.url}: {reply.tokens} tokens, no whole text among them"
             advice = "let the model think less, or set the server's reasoning parser"
-            raise ValueError(f"{found}; {advice}")
+            raise ValueError(f"{of}; {advice}")
         read = sum(reply.prompt_tokens for reply in replies)
         return Reply(texts, read, sum(reply.tokens for reply in replies), thinks)
 
