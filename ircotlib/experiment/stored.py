@@ -193,9 +193,8 @@ def columns_of(about: Mapping) -> dict:
 
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     """The questions of a run, one row each: question, gold `answers`, the ids
-    `collected`, `gold_found` and `gold_missed`, what was written, scores, what
-    describes the run, and `right`: whether the score by `measure`, or else the run's
-    own, is 1; None for a question without one.
+    `collected`, `gold_found` and `gold_missed`, what was written, scores, the run's
+    columns, and `right`: whether the score by `measure`, or its own, is 1, or None.
     """
     about = read_about(folder)
     metric = measure or about["metric"]

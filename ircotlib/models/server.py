@@ -201,11 +201,9 @@ class ServerModel:
         reply = replies[-1] if thinks else first
         texts = [text for text in reply.texts if self._is_whole(text, request)]
         if not texts:
-            raise ValueError(
-                f"{self.url}: found {reply.tokens} tokens and no whole text among them,"
-                f" only thoughts or a beginning; let {self.name} think less, or set the"
-                " server's reasoning parser"
-            )
+            of = f"{self.url}: {reply.tokens} tokens, no whole text among them"
+            advice = "let the model think less, or set the server's reasoning parser"
+            raise ValueError(f"{of}; {advice}")
         read = sum(reply.prompt_tokens for reply in replies)
         return Reply(texts, read, sum(reply.tokens for reply in replies), thinks)
 
@@ -249,8 +247,8 @@ class ServerModel:
                 refusals.append(refusal)
                 continue
             if names:
-                without = f"{self.name} is asked without {', '.join(names)}"
-                print(f"{without}: {refusals[0]}", file=sys.stderr)
+                said = f"{self.name} is asked without {', '.join(names)}: {refusals[0]}"
+                print(said, file=sys.stderr)
             self.taken.update(sent)
             self.left_out.update(names)
             return reply
