@@ -121,9 +121,23 @@ def _read_question(
         gold=tuple(dict.fromkeys(gold.values())),
         dataset=dataset,
         kind=record.type,
-        steps=tuple(GoldStep("", "", (id,), title) for title, id in gold.items()),
+        steps=_supporting_steps(record, gold),
     )
     return question, context
+
+
+def _supporting_steps(record: _Asking, gold: Mapping[str, str]) -> tuple[GoldStep, ...]:
+    """A step for each supporting sentence; () if a title has none (fullwiki)."""
+    texts = {title: sentences for title, sentences in reversed(record.context)}
+    steps = []
+    for title, number in dict.fromkeys(record.supporting_facts):
+        sentences = dict(enumerate(texts.get(title, [])))
+        sentence = sentences.get(number, "").strip()  # some numbers are too high
+        if sentence:
+            steps.append(GoldStep("", "", (gold[title],), title, sentence))
+    if {step.title for step in steps} != gold.keys():
+        return ()
+    return tuple(steps)
 
 
 def read_abstracts(archive: Path) -> Iterator[Paragraph]:

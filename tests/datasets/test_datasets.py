@@ -69,6 +69,11 @@ def test_hotpotqa_in_the_distractor_setting(tmp_path):
     assert (gravity.title, mack.title) == ("Lost Gravity", "Mack Rides")
     text = "Lost Gravity is a roller coaster. It was made by Mack Rides."
     assert (walibi.title, gravity.text) == ("Walibi", text)
+    steps = [
+        GoldStep("", "", (page.id,), page.title, sentence.strip())
+        for page, sentences in ((mack, MACK[1]), (gravity, GRAVITY[1]))
+        for sentence in sentences
+    ]
     assert question == Question(
         id="5a",
         text=HOTPOT["question"],
@@ -76,9 +81,7 @@ def test_hotpotqa_in_the_distractor_setting(tmp_path):
         gold=(mack.id, gravity.id),  # in the order of the supporting facts, each once
         dataset="hotpotqa",
         kind="bridge",
-        steps=tuple(
-            GoldStep("", "", (page.id,), page.title) for page in (mack, gravity)
-        ),
+        steps=tuple(steps),
     )
 
 
