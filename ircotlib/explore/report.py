@@ -44,19 +44,13 @@ def write_report(places: Sequence[Path], file: Path) -> int:
         f"ircotlib figures --only {name} {stored.parameters_of(about).command_line()}"
         for name, about in zip(runs["experiment"], runs["about"], strict=True)
     ]
-    known = all_systems()
-    papers = {
-        run.label: known[run.system].paper
-        for run in runs.itertuples()
-        if run.system in known
-    }
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
         datasets=[each["title"] for each in index],
         made_of=[describe(part, name) for name, part in table.groupby("profile")],
         again="\n".join(dict.fromkeys(again)),
         results=[tabulate_results(part, runs) for part in kinds],
-        papers=papers,
+        papers=dict(zip(runs["label"], runs["paper"], strict=True)),
         costs=tabulate_costs(runs),
         packed={"index": pack(index), **packed},
         script=Markup(script),
@@ -71,7 +65,8 @@ def write_report(places: Sequence[Path], file: Path) -> int:
 
 def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """The runs of a report in the order of tables: folder, `about`, the `metric` of
-    their data set, `label` in tables, and `name`, with the demonstration set if any.
+    their data set, `label` in tables, the system's `paper`, and `name`, with the
+    demonstration set if any.
     """
     abouts = questions.read_all(chain.from_iterable(map(stored.find_folders, places)))
     tests = [folder for folder, about in abouts.items() if about["part"] == "test"]
@@ -84,6 +79,8 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     runs = in_order(runs, "dataset", all_datasets())
     runs["label"] = questions.label_runs(runs["about"])
     runs["name"] = questions.label_runs(runs["about"], sets=True)
+    papers = {name: system.paper for name, system in all_systems().items()}
+    runs["paper"] = runs["system"].map(papers).fillna("")  # no longer registered
     return runs.drop_duplicates(["dataset", "name"], ignore_index=True)  # copies
 
 
