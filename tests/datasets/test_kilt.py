@@ -100,7 +100,7 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
     beside = tmp_path / "strategyqa_train_paragraphs.json"
     paragraphs = {"Emma-1": {"title": "Emma", "para_index": 1, "content": "A novel. "}}
     beside.write_text(json.dumps(paragraphs))
-    with pytest.raises(DataError, match=f"^{beside}: found no 'Jane Austen-2', expect"):
+    with pytest.raises(DataError, match=f"^{beside}: found no 'Jane Austen-2', evid"):
         list(read_dataset("strategyqa", tmp_path)[1])
     paragraphs["2"] = {"title": "Jane Austen", "para_index": 2, "content": "A writer."}
     beside.write_text(json.dumps(paragraphs))

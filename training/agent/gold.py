@@ -15,7 +15,7 @@ from ircotlib.experiment.setup import open_corpus
 from ircotlib.files import write_table
 from ircotlib.options import new_parser
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.results.head_to_head import TEXTS, for_head_to_head
+from ircotlib.results.head_to_head import for_head_to_head
 from training.agent.draw_transcripts import play_turns, taught_systems
 from training.agent.lessons import known_facts
 from training.teachers.library import Library
@@ -42,7 +42,7 @@ def answer_with_gold(p: Parameters) -> pd.DataFrame:
     rows = []
     for dataset in p.datasets:
         measure = find_dataset(dataset).covering
-        if measure == TEXTS:
+        if measure == "rouge_l":  # of texts, neither right nor wrong
             continue
         world, riddles = make_dataset(dataset)
         by_text = {riddle.text: riddle for riddle in riddles}
