@@ -1,7 +1,7 @@
 """Batched decoding: a prompt is read once for all its texts, and a row leaves the batch
-after its last token. transformers' `generate` takes 2.2 to 3.7 times as long. The other
-prompts in a batch change a text only where rounding decides between two tokens: rarely
-in float32, more often in bfloat16.
+after its last token, which transformers' `generate` does not do. The other prompts in a
+batch change a text only where rounding decides between two tokens: rarely in float32,
+more often in bfloat16.
 """
 
 import hashlib
