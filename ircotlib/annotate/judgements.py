@@ -24,12 +24,14 @@ Verdict = Literal["true", "false", "unsure"]
 
 @dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: a verdict on a sentence of an item, counted from 0."""
+    """One click: a verdict on a sentence of an item, counted from 0; None, in files of
+    earlier versions: it was taken back.
+    """
 
     annotator: str
     item: str
     sentence: int
-    verdict: Verdict
+    verdict: Verdict | None
     time: str = ""
 
 
@@ -64,7 +66,9 @@ def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
         except ValidationError:
             message = f"{path}: left out {line[:60]!r}, expected a judgement"
             warnings.warn(message, stacklevel=2)
-        else:
+            continue
+        verdicts.pop((click.item, click.sentence), None)
+        if click.verdict:
             verdicts[click.item, click.sentence] = click.verdict
     return verdicts
 

@@ -243,3 +243,9 @@ def test_kappa_is_that_of_published_examples(first, second, kappa):
     b = {("a", n): verdict for n, verdict in enumerate(second)}
     expected = pytest.approx((kappa, len(a)), abs=5e-5, nan_ok=True)
     assert agreement(a, b) == expected
+
+
+def test_a_verdict_that_an_earlier_version_took_back_does_not_count(tmp_path):
+    click = '{"annotator": "ada", "item": "a", "sentence": 0, "verdict": '
+    (tmp_path / "ada.jsonl").write_text(f'{click}"true"}}\n{click}null}}')
+    assert read_verdicts("ada", tmp_path) == {}
