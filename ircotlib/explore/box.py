@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from ircotlib.files import need
@@ -12,6 +13,7 @@ from IPython.display import display
 from ipywidgets import HTML, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
+from ircotlib.experiment.stored import read_about
 from ircotlib.explore import questions
 from ircotlib.options import describe_error
 from ircotlib.results.tables import title_of
@@ -43,6 +45,8 @@ class Explorer(VBox):
         names = dict(zip(experiments, labels, strict=True))
         runs["named"] = [names[folder.parents[2]] for folder in folders]
         runs["data"] = runs["dataset"].map(title_of) + ", " + runs["part"]
+        # once a run, however many questions are shown
+        self.read = cache(questions.read_marked)
         self.chosen = [Dropdown(description=name, layout=FIT) for name in LISTS]
         self.text = Text(description="Text", continuous_update=False)
         self.text.placeholder = "in question or answer, then Enter"
@@ -87,11 +91,11 @@ class Explorer(VBox):
     def offer_questions(self, run: Path, other: Path | None) -> str:
         """Offer the questions that pass both filters; return the chosen one as HTML."""
         if other:
-            table = questions.compare_runs(run, other)
+            table = questions.compare_runs(run, other, self.read)
             marks = table["outcome"]
             filters = [*marks.unique()]
         else:
-            table = questions.read_marked(run)
+            table = self.read(run, read_about(run)["metric"])
             marks = table["mark"]
             filters = [*dict.fromkeys([*marks.unique(), "wrong"])]
         which = self.chosen[-1]
@@ -104,7 +108,7 @@ class Explorer(VBox):
         offer(self.question, labels, table["id"][passes])
         if self.question.value is None:
             return "No question is left: choose another filter."
-        return questions.show_question(run, self.question.value, other)
+        return questions.show_question(run, self.question.value, other, self.read)
 
 
 def offer(

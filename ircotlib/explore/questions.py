@@ -1,7 +1,7 @@
 """Runs question by question; `explore_box` is the widget over these functions."""
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,8 @@ from ircotlib.explore.markup import MACROS
 from ircotlib.program import Outcome
 from ircotlib.retrieval.corpus import Corpus
 
+# `read_marked`, or one that keeps its tables; of a run's folder and a measure
+ReadMarked = Callable[[Path, str], pd.DataFrame]
 UNSCORED = "not scored"  # neither right nor wrong
 SET = "demonstration_set"
 WORDS = {SET: "set", "data_dir": "data", "k": "K", "m": "M"}  # in names of runs
@@ -92,7 +94,9 @@ def _mark(row: Mapping) -> str:
     return "wrong, gold found" if row["gold_found"] else "wrong"
 
 
-def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
+def compare_runs(
+    folder_a: Path, folder_b: Path, read: ReadMarked = read_marked
+) -> pd.DataFrame:
     """The questions that two runs share, with the answers, scores and marks of both, by
     one measure. `outcome`: "win", "loss" or "tie" of the first run, or UNSCORED.
     """
@@ -101,7 +105,7 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     if of_a != of_b:
         raise UserError(f"found {of_a} and {of_b}, expected one measure and data set")
     a, b = (
-        read_marked(run.folder, run.metric).rename(columns={run.metric: "score"})
+        read(run.folder, run.metric).rename(columns={run.metric: "score"})
         for run in runs.itertuples()
     )
     of_each = ["id", "answer", "score", "mark"]
@@ -116,14 +120,16 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     return table.assign(outcome=outcomes)
 
 
-def show_question(folder: Path, id: str, other: Path | None = None) -> str:
+def show_question(
+    folder: Path, id: str, other: Path | None = None, read: ReadMarked = read_marked
+) -> str:
     """One question of a run as HTML: gold answers and paragraphs, the answer, and every
     step with its exact prompt, replayed from the call cache; beside those of `other`.
     """
     runs = list_runs([folder, other] if other else [folder])
     answers = []
     for run in runs.assign(name=label_runs(runs["about"], sets=True)).itertuples():
-        table = stored.read_predictions(run.folder, run.metric)
+        table = read(run.folder, run.metric)
         rows = table[table["id"] == id].to_dict("records")
         if not rows:
             raise UserError(f"{run.folder}: found no question {id!r} in {len(table)}")

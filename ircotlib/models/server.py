@@ -65,7 +65,9 @@ class Price(NamedTuple):
 class Refused(ValueError):
     """The server does not take a request as it is. `status`: 400, 403 or 422."""
 
-    status = 400
+    def __init__(self, words: str, status: int):
+        super().__init__(words)
+        self.status = status
 
 
 class Reply(NamedTuple):
@@ -276,9 +278,7 @@ class ServerModel:
             fault = f"{self.url}: status {status}, {words}"
             # of a field, or a prompt that is too long; 403 perhaps of a wrong key
             if status in (400, 403, 422):
-                refusal = Refused(fault)
-                refusal.status = status
-                raise refusal from None
+                raise Refused(fault, status) from None
             if status in (413, 500, 502):  # perhaps of this prompt alone
                 raise ValueError(fault) from None
             raise Unavailable(f"{fault}; {SEE}; {KEPT}") from None
